@@ -9,7 +9,10 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::harness::{Gateway, Kept, early_in_a_day, kept};
@@ -385,14 +388,17 @@ fn histories() -> impl Strategy<Value = Vec<Way>> {
     (Just(WAYS.to_vec()).prop_shuffle(), rest).prop_map(|(all, rest)| [all, rest].concat())
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 3, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default() })]
-
-    #[test]
-    fn reports_budgets_and_metrics_agree_on_any_history(history in histories()) {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        runtime.expect("a runtime").block_on(all_say_the_same(history));
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reports_budgets_and_metrics_agree_on_any_history() {
+    let mut runner = TestRunner::default();
+    let mut checks = JoinSet::new();
+    for _ in 0..3 {
+        let history = histories().new_tree(&mut runner).expect("a history");
+        let history = history.current();
+        eprintln!("{history:?}");
+        checks.spawn(all_say_the_same(history));
     }
+    checks.join_all().await;
 }
 
 const ROOT: &str = "root-0123456789ab";

@@ -335,10 +335,13 @@ impl MeterOperation {
                     }
                     let reserved = meter.reservations.iter().find(|call| call.id == *id);
                     // A rate counts what is used when it is used: a turn may have begun the call, and waited before it.
-                    let used = reserved.map_or(*at, |call| call.at);
+                    // What was never reserved, such as a batch, was used over hours.
+                    let used = reserved.map(|call| call.at);
                     meter.reservations.retain(|call| call.id != *id);
                     meter.spend(*at, *amount);
-                    meter.spend_in_minute(used, *amount);
+                    if let Some(used) = used {
+                        meter.spend_in_minute(used, *amount);
+                    }
                 }
             }
         }

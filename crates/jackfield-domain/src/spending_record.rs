@@ -56,14 +56,15 @@ pub struct SpendingRecord {
 }
 
 impl SpendingRecord {
-    /// What a store keeps in place of a known record of the same id: this one, at the known one's time, if it has the
-    /// count of what that one estimates; otherwise the known one stays.
+    /// What a store keeps in place of a known record of the same id: that one with the usage of this one, if this one has
+    /// the count of what that one estimates; otherwise the known one stays.
     #[must_use]
     pub fn replacing(&self, known: &Self) -> Option<Self> {
         let counts = known.usage.estimated() > 0 && self.usage.estimated() == 0;
         counts.then(|| Self {
-            at: known.at,
-            ..self.clone()
+            settled: self.settled.clone(),
+            usage: self.usage,
+            ..known.clone()
         })
     }
 }

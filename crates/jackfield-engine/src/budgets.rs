@@ -201,10 +201,10 @@ pub(crate) async fn release(shared: &EngineState, id: &Arc<str>, budgets: &[Arc<
 }
 
 /// Stores what a call used, and with it what it is of its budgets. Tries again for two seconds. Returns whether the record
-/// is stored; a journal that stores none has nothing to store.
-pub(crate) async fn settle(shared: &EngineState, record: &SpendingRecord) -> bool {
+/// is new; `None` if it could not be stored. A journal that stores none has nothing to store.
+pub(crate) async fn settle(shared: &EngineState, record: &SpendingRecord) -> Option<bool> {
     let Some(log) = shared.journal.spending() else {
-        return true;
+        return Some(false);
     };
     let mut pause = FIRST_PAUSE;
     let is_new = loop {
@@ -214,8 +214,8 @@ pub(crate) async fn settle(shared: &EngineState, record: &SpendingRecord) -> boo
         };
         if pause > MAX_PAUSE {
             let error = chain(&error);
-            tracing::error!(call = %record.id, %error, "what a model call used could not be counted for its budgets");
-            return false;
+            tracing::error!(call = %record.id, %error, "what a model call used could not be stored");
+            return None;
         }
         tokio::time::sleep(pause).await;
         pause *= 4;
@@ -225,7 +225,7 @@ pub(crate) async fn settle(shared: &EngineState, record: &SpendingRecord) -> boo
             observer.record_stored(record);
         }
     }
-    true
+    Some(is_new)
 }
 
 /// The quotas of these meters, as they are now.

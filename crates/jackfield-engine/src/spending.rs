@@ -10,6 +10,7 @@ use jackfield_ports::journal::spending::{SpendingLog, SpendingQuery};
 use jackfield_ports::journal::upstream_responses::UpstreamResponses;
 
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
 use crate::budgets;
 use crate::error::{EngineError, chain};
@@ -32,31 +33,27 @@ impl Engine {
     /// Stores a spending record in the background; [`flush_receipts`](Self::flush_receipts) waits for it. A journal that
     /// stores none ignores it.
     pub fn record_spending(&self, record: SpendingRecord) {
-        let Ok(runtime) = Handle::try_current() else {
-            return;
-        };
         let engine = self.clone();
-        let record = async move {
-            if !record.settled.is_empty() {
-                let _logged = budgets::settle(&engine.shared, &record).await;
-                return;
-            }
-            let Some(log) = engine.spending() else { return };
-            match log.record(&record).await {
-                Ok(true) => {}
-                // Observers have counted it.
-                Ok(false) => return,
-                Err(error) => {
-                    let error = chain(&error);
-                    tracing::warn!(id = %record.id, %error, "a spending record could not be stored");
-                    return;
-                }
-            }
-            for observer in engine.shared.turn_observers.iter() {
-                observer.record_stored(&record);
-            }
-        };
-        self.shared.shutdown.receipts.spawn_on(record, &runtime);
+        self.spawn_receipt(async move {
+            engine.store_spending(&record).await;
+        });
+    }
+
+    /// Stores a spending record. Returns whether it is new; `None` if it could not be stored for two seconds, which is
+    /// logged.
+    pub async fn store_spending(&self, record: &SpendingRecord) -> Option<bool> {
+        budgets::settle(&self.shared, record).await
+    }
+
+    /// Runs what a request leaves to be stored, in the background: [`flush_receipts`](Self::flush_receipts) waits for it,
+    /// and it goes on when the request is dropped. `None` outside a runtime.
+    pub fn spawn_receipt(
+        &self,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> Option<JoinHandle<()>> {
+        let runtime = Handle::try_current().ok()?;
+        let receipts = &self.shared.shutdown.receipts;
+        Some(receipts.spawn_on(work, &runtime))
     }
 
     /// Whether an observer exports traces, so that what a request calls belongs to a span of its own.

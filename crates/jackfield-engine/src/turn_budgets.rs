@@ -98,7 +98,7 @@ impl TurnBudgets {
                 let mut record = spending::record_of_call(&opened, setup, call);
                 record.repeats_facts = self.durability == Durability::Durable;
                 crash::point("before-settle");
-                if !budgets::settle(shared, &record).await {
+                if budgets::settle(shared, &record).await.is_none() {
                     return false;
                 }
                 crash::point("after-settle");

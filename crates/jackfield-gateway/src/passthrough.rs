@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, HeaderName};
+use http::header::{CONTENT_LENGTH, HeaderName, RANGE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_domain::fact::TurnEnd;
@@ -304,6 +304,12 @@ impl Gateway {
         }
         let asker = (Arc::clone(&client.principal), client.budget_quotas());
         let batch = BatchRequest::of(self, asker, request, &raw, provider)?;
+        if batch.as_ref().is_some_and(BatchRequest::needs_all) {
+            raw.headers.remove(RANGE);
+        }
+        let public = self.config().public_url.clone();
+        let results_at = raw.path.starts_with(batch::CLAUDE);
+        let results_at = results_at.then(|| public.unwrap_or_default());
         Ok(Passthrough {
             added_usage: body.added_usage,
             batch: batch.map(Box::new),
@@ -321,6 +327,7 @@ impl Gateway {
                 language,
                 reads_id: keeper.is_some(),
                 rename: body.change,
+                results_at,
                 removes_usage: body.removes_usage,
             },
             keeper,

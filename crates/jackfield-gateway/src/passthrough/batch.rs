@@ -6,6 +6,7 @@
 
 mod results;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,11 +21,13 @@ use jackfield_domain::spending;
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::target::Reservation;
 use jackfield_domain::usage::Usage;
-use jackfield_engine::exhausted;
+use jackfield_engine::{chain, exhausted};
+use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::upstream_responses::UpstreamResponse;
 
 use self::results::{Batch, Lines};
 use super::headers::is_encoded;
+use super::json;
 use super::record::{SpendingDraft, endpoint};
 use super::upstream_response::LIFETIME;
 use super::{RawRequest, ReceivedRequest};
@@ -68,7 +71,9 @@ impl BatchRequestKind {
         {
             return results(id);
         }
-        if let Some(id) = within("/download/v1beta/files/", ":download") {
+        if let Some(id) = within("/v1beta/files/", ":download")
+            .or_else(|| within("/download/v1beta/files/", ":download"))
+        {
             return results(&format!("files/{id}"));
         }
         let looks = |root: &str| path.strip_prefix(root).is_some_and(is_below);
@@ -109,6 +114,11 @@ impl BatchRequest {
             record,
             reply: Vec::new(),
         }))
+    }
+
+    /// Whether the whole reply is needed, and no range of it.
+    pub(super) const fn needs_all(&self) -> bool {
+        matches!(self.kind, BatchRequestKind::Results(..))
     }
 
     /// The request is sent now, perhaps with the principal's own key, which no budget of the gateway counts.
@@ -159,8 +169,23 @@ impl BatchRequest {
         self.left == Some(0)
     }
 
-    /// Stores what the whole reply says.
+    /// Stores what the whole reply says, even if its client goes away meanwhile.
     pub(super) async fn finish(self) {
+        let engine = self.gateway.engine().clone();
+        // A list is asked for often, and counts again what was not stored.
+        let is_awaited = !matches!(self.kind, BatchRequestKind::Look);
+        let storing = engine.spawn_receipt(async move {
+            if let Err(error) = self.store().await {
+                let error = chain(&error);
+                tracing::warn!(%error, "what a batch used is not counted for now: the journal fails");
+            }
+        });
+        if let Some(storing) = storing.filter(|_| is_awaited) {
+            let _panicked = storing.await;
+        }
+    }
+
+    async fn store(self) -> Result<(), JournalError> {
         let Self {
             gateway,
             kind,
@@ -172,23 +197,30 @@ impl BatchRequest {
         let price = |model: &str| gateway.price(&record.model.provider, model);
         match kind {
             BatchRequestKind::Creation => {
-                for batch in results::batches(reply, &price) {
-                    gateway.own_batch(&batch.id, &record).await;
+                let batches: Vec<String> =
+                    results::batches(reply, &price).map(|one| one.id).collect();
+                for id in batches {
+                    gateway.own_batch(&id, &record, false).await?;
                 }
             }
             BatchRequestKind::Look => {
-                for batch in results::batches(reply, &price) {
-                    gateway.look_at_batch(batch, &record).await;
+                let batches: Vec<Batch> = results::batches(reply, &price).collect();
+                for batch in batches {
+                    gateway.look_at_batch(batch, &record.model.provider).await?;
                 }
             }
             BatchRequestKind::Results(lines, id) => {
                 let used = lines.finish(&price);
                 if !used.is_empty() {
-                    let owner = gateway.owner_of_batch(&id, record).await;
-                    gateway.count_batch(&id, used, &owner);
+                    let known = gateway.known_batch(&record.model.provider, &id).await?;
+                    // Where nobody is known to have created it, the one who fetches them used them.
+                    gateway
+                        .count_batch(&id, used, known.unwrap_or((record, false)))
+                        .await?;
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -201,67 +233,95 @@ impl Gateway {
         self.config().default_options.prices.get(&model)
     }
 
-    /// Counts a batch if it says what it used. Otherwise the file of its results will, which names no batch.
-    async fn look_at_batch(&self, batch: Batch, asker: &SpendingRecord) {
-        let Batch { file, id, used } = batch;
+    /// Counts a batch if it says what it used. Otherwise the file of its results will, which names no batch. One that
+    /// nobody is known to have created is left to its results: to see it in a list is not to use it.
+    async fn look_at_batch(
+        &self,
+        Batch { file, id, used }: Batch,
+        provider: &Arc<str>,
+    ) -> Result<(), JournalError> {
         if file.is_none() && used.is_empty() {
-            return;
+            return Ok(());
         }
-        let owner = self.owner_of_batch(&id, asker.clone()).await;
-        match file {
-            Some(file) if used.is_empty() => self.own_batch(&file, &owner).await,
-            Some(file) => self.count_batch(&file, used, &owner),
-            None => self.count_batch(&id, used, &owner),
+        let Some((owner, is_counted)) = self.known_batch(provider, &id).await? else {
+            return Ok(());
+        };
+        if is_counted {
+            return Ok(());
+        }
+        let counted_as = file.as_deref().unwrap_or(&id);
+        let known = match &file {
+            Some(file) => self.known_batch(provider, file).await?,
+            None => None,
+        };
+        if !used.is_empty() {
+            let known = known.unwrap_or_else(|| (owner.clone(), false));
+            self.count_batch(counted_as, used, known).await?;
+            self.own_batch(&id, &owner, true).await
+        } else if known.is_none() {
+            self.own_batch(counted_as, &owner, false).await
+        } else {
+            Ok(())
         }
     }
 
-    /// Stores that a batch, or the file of its results, belongs to the client of this record.
-    async fn own_batch(&self, id: &str, owner: &SpendingRecord) {
+    /// Stores whose a batch is, or the file of its results, and whether it is counted.
+    async fn own_batch(
+        &self,
+        id: &str,
+        owner: &SpendingRecord,
+        is_counted: bool,
+    ) -> Result<(), JournalError> {
         let Some(responses) = self.engine().upstream_responses() else {
-            return;
+            return Ok(());
         };
         let now = self.engine().now();
         let batch = UpstreamResponse {
             expires: now.after(LIFETIME),
-            is_background: true,
+            is_background: !is_counted,
             model: Arc::clone(&owner.model.model),
             place: UpstreamResponse::place_of_batch(&owner.model.provider, id),
             request: owner.clone(),
         };
-        if let Err(error) = responses.store_upstream_response(&batch, now).await {
-            let error = jackfield_engine::chain(&error);
-            tracing::warn!(id, %error, "a batch will be counted for the client that fetches it: the journal fails");
-        }
+        responses.store_upstream_response(&batch, now).await
     }
 
-    /// The record of the client that created this batch, if it is known; otherwise of the one that asks.
-    async fn owner_of_batch(&self, id: &str, asker: SpendingRecord) -> SpendingRecord {
+    /// Whose a batch is, or the file of its results, if that is known, and whether it is counted.
+    async fn known_batch(
+        &self,
+        provider: &str,
+        id: &str,
+    ) -> Result<Option<(SpendingRecord, bool)>, JournalError> {
         let Some(responses) = self.engine().upstream_responses() else {
-            return asker;
+            return Ok(None);
         };
-        let place = UpstreamResponse::place_of_batch(&asker.model.provider, id);
-        let found = responses.find_upstream_response(&place).await;
-        found.ok().flatten().map_or(asker, |found| found.request)
+        let place = UpstreamResponse::place_of_batch(provider, id);
+        let found = responses.find_upstream_response(&place).await?;
+        Ok(found.map(|found| (found.request, !found.is_background)))
     }
 
     /// Records what a batch used, unless that was recorded before.
-    fn count_batch(&self, id: &str, used: Vec<BatchUsage>, owner: &SpendingRecord) {
+    async fn count_batch(
+        &self,
+        id: &str,
+        used: Vec<BatchUsage>,
+        (owner, is_counted): (SpendingRecord, bool),
+    ) -> Result<(), JournalError> {
+        if is_counted {
+            return Ok(());
+        }
         let now = self.engine().now();
         let provider = &owner.model.provider;
         for (nth, used) in used.into_iter().enumerate() {
-            // The first part is the whole of a batch with one model, which other replies sum up, too.
-            let part = if nth == 0 { String::new() } else { used.name() };
-            let id = Digest::of_parts([&**provider, "batch", id, &part]);
+            let part = nth.to_string();
+            let digest = Digest::of_parts([&**provider, "batch", id, &part]);
             let price = self.price(provider, &used.model);
             let price = price.map(|price| price.up_to(used.above));
-            let budgets: Vec<_> = owner
-                .settled
-                .iter()
-                .map(|one| Arc::clone(&one.budget))
-                .collect();
-            self.engine().record_spending(SpendingRecord {
+            let budgets = owner.settled.iter().map(|one| Arc::clone(&one.budget));
+            let budgets: Vec<_> = budgets.collect();
+            let record = SpendingRecord {
                 at: now,
-                id: format!("batch-{id}").into(),
+                id: format!("batch-{digest}").into(),
                 model: ModelRef {
                     model: used.model,
                     provider: Arc::clone(provider),
@@ -272,8 +332,14 @@ impl Gateway {
                 took: Duration::ZERO,
                 usage: used.usage,
                 ..owner.clone()
-            });
+            };
+            // What could not be stored is counted the next time.
+            if self.engine().store_spending(&record).await.is_none() {
+                return Ok(());
+            }
         }
+        // New prices may part it in another way, and its records may be deleted before its results are.
+        self.own_batch(id, &owner, true).await
     }
 }
 
@@ -286,10 +352,21 @@ pub(super) struct BatchUsage {
     pub(super) usage: Usage,
 }
 
-impl BatchUsage {
-    fn name(&self) -> String {
-        format!("{} above {}", self.model, self.above)
+/// The edits by which the addresses of results in a reply are those of the gateway.
+pub(super) fn result_addresses(reply: &str, gateway: &str) -> Vec<(Range<usize>, String)> {
+    let mut edits = Vec::new();
+    for object in results::objects(reply) {
+        let members = json::members(object).unwrap_or_default();
+        if let Some(member) = json::only(&members, "results_url")
+            && let Some(url) = json::string(member.value)
+            && let Some(path) = url.find(CLAUDE).and_then(|at| url.get(at..))
+        {
+            let start = object.as_ptr().addr() - reply.as_ptr().addr() + member.range.start;
+            let moved = serde_json::Value::from(format!("{gateway}{path}"));
+            edits.push((start..start + member.value.len(), moved.to_string()));
+        }
     }
+    edits
 }
 
 /// The endpoint that a record of a batch names.
@@ -306,9 +383,11 @@ fn is_below(rest: &str) -> bool {
 }
 
 /// The addresses that create batches.
-const CREATING: [&str; 2] = ["/v1/batches", "/v1/messages/batches"];
+const CREATING: [&str; 2] = ["/v1/batches", CLAUDE];
 /// Those of batches.
-const LOOKED_AT: [&str; 3] = ["/v1/batches", "/v1/messages/batches", "/v1beta/batches"];
+const LOOKED_AT: [&str; 3] = ["/v1/batches", CLAUDE, "/v1beta/batches"];
+/// That of Claude's batches.
+pub(super) const CLAUDE: &str = "/v1/messages/batches";
 /// How much of a document is read, in bytes.
 const MAX_DOCUMENT: usize = 64 << 20;
 /// The maximum length of an id, in bytes.

@@ -1,10 +1,13 @@
 //! Changes the provider's reply as little as possible on its way to the client, and reads its usage.
 
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use jackfield_dialect_claude::wire as claude;
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_dialect_kit::usage_reports::UsageReports;
 
+use super::batch;
 use super::json::{self, Member};
 use super::language::Language;
 use super::piece::{self, EventKind};
@@ -19,6 +22,9 @@ pub(super) struct ReplyRules {
     pub(super) reads_id: bool,
     /// The provider's name of the model and the client's, if they differ.
     pub(super) rename: Option<ModelNames>,
+    /// The address of the gateway, which the results of a batch of Claude's have in place of the provider's: a client
+    /// that follows them would go there, with its key of the gateway.
+    pub(super) results_at: Option<Arc<str>>,
     /// Whether the usage is taken out, because the client did not ask for it.
     pub(super) removes_usage: bool,
 }
@@ -117,7 +123,7 @@ impl ReplyFilter {
     pub(super) const fn may_change(&self) -> bool {
         match self.form {
             BodyForm::Events => self.rules.rename.is_some() || self.rules.removes_usage,
-            BodyForm::Json => self.rules.rename.is_some(),
+            BodyForm::Json => self.rules.rename.is_some() || self.rules.results_at.is_some(),
             BodyForm::Opaque => false,
         }
     }
@@ -260,7 +266,10 @@ impl ReplyFilter {
     /// The changed document; `None` if nothing changes.
     fn document(&mut self, text: &str) -> Option<String> {
         let members = json::members(text)?;
-        let edits = self.document_edits(text, &members);
+        let mut edits = self.document_edits(text, &members);
+        if let Some(gateway) = &self.rules.results_at {
+            edits.extend(batch::result_addresses(text, gateway));
+        }
         (!edits.is_empty()).then(|| json::replace(text, edits))
     }
 

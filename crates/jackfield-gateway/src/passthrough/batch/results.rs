@@ -76,18 +76,19 @@ impl Lines {
 }
 
 /// The batches of a reply: one, or those of a list.
-pub(super) fn batches(reply: &str, price: PriceOf<'_>) -> Vec<Batch> {
-    let Some(members) = json::members(reply) else {
-        return Vec::new();
-    };
+pub(super) fn batches(reply: &str, price: PriceOf<'_>) -> impl Iterator<Item = Batch> {
+    objects(reply)
+        .into_iter()
+        .filter_map(move |one| batch(&json::members(one)?, price))
+}
+
+/// The objects of a reply: itself, or those of its list.
+pub(in super::super) fn objects(reply: &str) -> Vec<&str> {
+    let members = json::members(reply).unwrap_or_default();
     let mut list = ["data", "operations"].iter();
-    let list = list.find_map(|name| elements(&members, name));
-    match list {
-        Some(list) => list
-            .iter()
-            .filter_map(|one| batch(&json::members(one.get())?, price))
-            .collect(),
-        None => batch(&members, price).into_iter().collect(),
+    match list.find_map(|name| elements(&members, name)) {
+        Some(list) => list.into_iter().map(RawValue::get).collect(),
+        None => vec![reply],
     }
 }
 
@@ -116,8 +117,11 @@ fn batch(members: &[Member<'_>], price: PriceOf<'_>) -> Option<Batch> {
     }
     let id = text("id")?;
     let is_over = text("status").is_some_and(|status| OVER.contains(&&*status));
-    if is_over && let Some(usage) = usage(Language::Chat, members) {
-        let model = text("model").unwrap_or_default();
+    // One that does not name its model is counted by its results.
+    if is_over
+        && let Some(usage) = usage(Language::Chat, members)
+        && let Some(model) = text("model")
+    {
         used.add(Key::whole(&model), usage);
     }
     let file = text("output_file_id").filter(|_| is_over);

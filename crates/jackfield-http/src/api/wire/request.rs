@@ -50,9 +50,10 @@ pub(crate) struct PostTurn {
     /// What becomes of the message if the session is at work on another turn.
     #[serde(default)]
     pub(crate) if_busy: IfBusy,
-    /// What usage is summed by, as in `X-Jackfield-Tags`, whose tags win.
+    /// What usage is summed by, as in `X-Jackfield-Tags`, whose tags win. What is no text is no tag.
     #[serde(default)]
-    pub(crate) tags: BTreeMap<String, String>,
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub(crate) tags: Option<BTreeMap<String, Value>>,
     /// Who asks, if several people use one token: a name that says nothing of them.
     #[schema(max_length = 128)]
     pub(crate) user: Option<String>,
