@@ -67,6 +67,10 @@ async fn a_form_goes_to_the_provider_of_its_model_with_only_the_name_changed() {
         assert_eq!(seen.header("content-type"), Some(FORM));
         assert!(seen.body == form("whisper-1"), "only the name differs");
     }
+    // Nobody asks for more after the last of its bytes.
+    let log = gateway.running.err.so_far();
+    assert!(log.contains("passthrough=true"), "{log}");
+    assert!(!log.contains("broken"), "{log}");
     for (kind, body) in [
         (FORM, form("whisper-1")[..300_000].to_vec()),
         ("multipart/form-data", form("whisper-1")),

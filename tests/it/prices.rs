@@ -39,7 +39,7 @@ async fn prices_are_listed_and_shown_with_their_day_and_their_source() {
         "date": "2026-11-01", "retires": null, "said": null,
         "source": "https://prices.example/claude",
         "variants": [{ "above": 1000, "tier": null, "input": "2.5", "output": "20",
-            "cache_read": "2.5", "cache_write": "2.5" }],
+            "cache_read": "0.25", "cache_write": "2.5" }],
     });
     assert_eq!(opus, expected);
     // The model of the configuration is Claude's, so other vendors are listed only with all.

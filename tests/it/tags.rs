@@ -169,7 +169,8 @@ async fn tags_of_turns_are_summed_by_the_api_and_by_the_command_line() {
     let session = made.await.is(201)["id"].as_str().expect("an id").to_owned();
     let path = format!("/api/v1/sessions/{session}/turns");
     // The header wins over the body, name by name.
-    let tags = json!({ "team": "ads", "feature": "api", "ticket": "PX-7" });
+    let tags =
+        json!({ "team": "ads", "feature": "api", "ticket": "PX-7", "user": 7, "session": null });
     let turn = gateway.post(
         &path,
         &json!({ "message": "hi", "user": "cy", "tags": tags }),

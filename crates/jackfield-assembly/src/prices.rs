@@ -57,7 +57,37 @@ struct WrittenRates {
     output: Option<Money>,
 }
 
+/// A variant as it is written.
+struct WrittenVariant {
+    above: u64,
+    tier: Option<ServiceTier>,
+    written: WrittenRates,
+}
+
 impl WrittenRates {
+    /// The rates of a variant: what the table does not say changes as much as the input, or the output.
+    fn rates_beside(&self, usual: &Rates) -> Option<Rates> {
+        let (input, output) = (self.input?, self.output?);
+        let with = |own: Option<Money>, usual: Money, (from, to): (Money, Money)| {
+            own.unwrap_or_else(|| changed(usual, from, to))
+        };
+        let (inputs, outputs) = ((usual.input, input), (usual.output, output));
+        let may = |own: Option<Money>, usual: Option<Money>, change| {
+            own.or_else(|| usual.map(|usual| with(None, usual, change)))
+        };
+        Some(Rates {
+            audio_input: may(self.audio_input, usual.audio_input, inputs),
+            audio_output: may(self.audio_output, usual.audio_output, outputs),
+            cache_read: with(self.cache_read, usual.cache_read, inputs),
+            cache_write: with(self.cache_write, usual.cache_write, inputs),
+            cache_write_long: may(self.cache_write_long, usual.cache_write_long, inputs),
+            image_input: may(self.image_input, usual.image_input, inputs),
+            image_output: may(self.image_output, usual.image_output, outputs),
+            input,
+            output,
+        })
+    }
+
     fn rates(&self) -> Option<Rates> {
         let (input, output) = (self.input?, self.output?);
         Some(Rates {
@@ -126,25 +156,47 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>) {
             ));
             continue;
         }
+        let variants = variants.map(|(variants, _)| variants).unwrap_or_default();
+        let variants = variants.into_iter().filter_map(|variant| {
+            let rates = variant.written.rates_beside(&rates)?;
+            Some(PriceVariant {
+                above: variant.above,
+                rates,
+                tier: variant.tier,
+            })
+        });
+        let variants = variants.collect();
         let listed = PriceEntry {
             date: date.map_or_else(|| UNDATED.into(), |(date, _)| date),
             place,
             rates,
             source: source.map_or_else(|| OWN.into(), |(source, _)| source),
-            variants: variants.map(|(variants, _)| variants).unwrap_or_default(),
+            variants,
         };
         prices.insert(model, listed);
     }
 }
 
+/// A rate that changes as another one does.
+fn changed(rate: Money, from: Money, to: Money) -> Money {
+    let (rate, from, to) = (rate.as_picos(), from.as_picos(), to.as_picos());
+    let product = u128::from(rate) * u128::from(to);
+    let changed = product.checked_div(u128::from(from));
+    Money::from_picos(
+        changed
+            .and_then(|all| u64::try_from(all).ok())
+            .unwrap_or(to),
+    )
+}
+
 /// Parses what longer requests and other tiers cost.
-fn variants(value: &DeValue<'_>) -> Result<Vec<PriceVariant>, String> {
+fn variants(value: &DeValue<'_>) -> Result<Vec<WrittenVariant>, String> {
     let items = value.as_array();
     let items = items.ok_or_else(|| "this must be a list of tables".to_owned())?;
-    let mut variants: Vec<PriceVariant> = Vec::new();
+    let mut variants: Vec<WrittenVariant> = Vec::new();
     for item in items.iter() {
         let variant = variant(item.get_ref())?;
-        let is_same = |one: &PriceVariant| (one.above, one.tier) == (variant.above, variant.tier);
+        let is_same = |one: &WrittenVariant| (one.above, one.tier) == (variant.above, variant.tier);
         if variants.iter().any(is_same) {
             return Err("two variants hold for the same requests".to_owned());
         }
@@ -153,7 +205,7 @@ fn variants(value: &DeValue<'_>) -> Result<Vec<PriceVariant>, String> {
     Ok(variants)
 }
 
-fn variant(value: &DeValue<'_>) -> Result<PriceVariant, String> {
+fn variant(value: &DeValue<'_>) -> Result<WrittenVariant, String> {
     let table = value.as_table();
     let table = table.ok_or_else(|| "a variant must be a table".to_owned())?;
     let (mut above, mut tier, mut written) = (0, None, WrittenRates::default());
@@ -185,9 +237,14 @@ fn variant(value: &DeValue<'_>) -> Result<PriceVariant, String> {
                 .to_owned(),
         );
     }
-    let rates = written.rates();
-    let rates = rates.ok_or_else(|| "a variant has `input` and `output`".to_owned())?;
-    Ok(PriceVariant { above, rates, tier })
+    if written.input.is_none() || written.output.is_none() {
+        return Err("a variant has `input` and `output`".to_owned());
+    }
+    Ok(WrittenVariant {
+        above,
+        tier,
+        written,
+    })
 }
 
 fn tier_of(name: &str) -> Result<ServiceTier, String> {

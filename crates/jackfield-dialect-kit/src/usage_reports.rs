@@ -30,6 +30,11 @@ impl UsageReports {
     /// Adds a report, with the total of tokens if the provider says it: what the parts lack of it is the one of them that
     /// is missing, or cached input that the input does not include, or else output that they leave out, such as reasoning.
     pub fn add(&mut self, reported: Usage, total: Option<u64>) {
+        let total = total.filter(|total| *total <= MOST_TOKENS);
+        if reported.total().max(reported.cache_read) > MOST_TOKENS {
+            self.is_mended = true;
+            return;
+        }
         let mut usage = reported;
         usage.billed = usage.billed.filter(|_| self.has_cost);
         let lacking = total.unwrap_or_default().saturating_sub(usage.total());
@@ -84,5 +89,7 @@ impl UsageReports {
     }
 }
 
+/// The most tokens that a report may have: those of the largest batches. A report of more is none.
+const MOST_TOKENS: u64 = 10_000_000_000;
 /// How much of an unknown word is in a note, in characters.
 const MAX_WORD: usize = 40;

@@ -52,7 +52,8 @@ pub fn read_usage(usage: &Value, reports: &mut UsageReports) {
     reports.add(told, number(&["total_tokens"]));
 }
 
-/// A count. The conversion saturates; usage is never meant to be negative or fractional.
+/// A count, which some servers write as a text. The conversion saturates; usage is never meant to be negative or
+/// fractional.
 fn count(json: &Value) -> Option<u64> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -61,6 +62,7 @@ fn count(json: &Value) -> Option<u64> {
     )]
     json.as_u64()
         .or_else(|| json.as_f64().map(|count| count as u64))
+        .or_else(|| json.as_str()?.parse().ok())
 }
 
 /// What OpenRouter says that it bills. With a key of the upstream provider's, that provider bills the rest.

@@ -1,11 +1,12 @@
 //! Pass-through: a request in the language of its provider goes there byte for byte, and so comes the reply.
 //!
-//! Only these bytes change: the model's name, both ways; `stream_options`, where the usage of a chat stream is needed
+//! Only these bytes change: the model's name, both ways; the address of the results in Claude's batches; `stream_options`, where the usage of a chat stream is needed
 //! and the provider takes it, and that usage, unless the client asked for it; and the headers that the contract of [`Upstream`] names. There is
 //! no turn, so there is no journal and no answer that can be fetched later. What it used is a spending record.
 
 mod added_usage;
 mod batch;
+mod batch_addresses;
 mod beginning;
 mod body;
 mod decision;
@@ -308,7 +309,7 @@ impl Gateway {
             raw.headers.remove(RANGE);
         }
         let public = self.config().public_url.clone();
-        let results_at = raw.path.starts_with(batch::CLAUDE);
+        let results_at = raw.path.starts_with(batch_addresses::CLAUDE);
         let results_at = results_at.then(|| public.unwrap_or_default());
         Ok(Passthrough {
             added_usage: body.added_usage,

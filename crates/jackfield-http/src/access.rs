@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::extract::MatchedPath;
 use axum::response::Response;
+use http::header::CONTENT_LENGTH;
 use http::{Method, StatusCode};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use jackfield_domain::ids::{SessionId, TurnId};
@@ -90,11 +91,14 @@ impl Access {
             self.write(Some(status), true);
             return response;
         }
+        let length = response.headers().get(CONTENT_LENGTH);
+        let left = length.and_then(|length| length.to_str().ok()?.parse().ok());
         response.map(|body| {
             Body::new(FollowedBody {
                 access: self,
                 body,
                 ended: false,
+                left,
                 status,
             })
         })
@@ -195,6 +199,8 @@ struct FollowedBody {
     access: Access,
     body: Body,
     ended: bool,
+    /// How many bytes are still to come, if that is known: after the last one, nobody asks for more.
+    left: Option<u64>,
     status: StatusCode,
 }
 
@@ -209,7 +215,11 @@ impl HttpBody for FollowedBody {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         match &polled {
             Poll::Ready(None) => self.ended = true,
-            Poll::Ready(Some(Ok(_))) => self.ended = self.body.is_end_stream(),
+            Poll::Ready(Some(Ok(frame))) => {
+                let bytes = frame.data_ref().map_or(0, Bytes::len) as u64;
+                self.left = self.left.map(|left| left.saturating_sub(bytes));
+                self.ended = self.left == Some(0) || self.body.is_end_stream();
+            }
             Poll::Ready(Some(Err(_))) | Poll::Pending => {}
         }
         polled

@@ -164,5 +164,11 @@ impl PriceFile {
     }
 }
 
+/// Whether a line can have this name of a model.
+fn is_name(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+const NO_NAME: &str = "a name has letters, digits and signs of ASCII, and no space";
 /// How many errors of a file are named, and how many remarks.
 const MOST_PROBLEMS: usize = 100;

@@ -175,6 +175,18 @@ impl Config {
         own.or_else(|| ProviderPrices::of(self).known(model))
     }
 
+    /// Whether the list has a price for a model that does not hold, because its provider is not at the vendor's address.
+    #[must_use]
+    pub fn is_listed_elsewhere(&self, model: &ModelRef) -> bool {
+        let provider = self.providers.get(&model.provider);
+        provider.is_some_and(|provider| {
+            let kind = provider.kind.as_ref();
+            let kind = kind.map_or(&model.provider, |(kind, _)| kind);
+            let listed = Catalogue::built_in().get(kind, &model.model);
+            listed.is_some() && !self.is_at_vendor(kind, provider)
+        })
+    }
+
     /// The day on which the vendor of a model retires it, such as `2027-02-15`, if it is known.
     #[must_use]
     pub fn retires(&self, model: &ModelRef) -> Option<Arc<str>> {

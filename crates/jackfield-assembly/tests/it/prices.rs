@@ -232,7 +232,7 @@ fn a_model_that_is_retired_within_90_days_is_named() {
 #[test]
 fn a_price_of_ones_own_has_tiers_and_thresholds() {
     let config = with_user(
-        "[prices.\"claude/x\"]\ninput = 1\noutput = 5\ncache_write_long = 2\nvariants = [\n\
+        "[prices.\"claude/x\"]\ninput = 1\noutput = 5\ncache_read = 0.1\ncache_write_long = 2\nvariants = [\n\
          { above = 200_000, input = 2, output = 7.5 },\n\
          { tier = \"batch\", input = 0.5, output = 2.5, cache_read = 0.05 },\n]\n",
     );
@@ -245,12 +245,14 @@ fn a_price_of_ones_own_has_tiers_and_thresholds() {
     };
     assert_eq!(
         rates(None, 200_000),
-        Some((picos(1_000_000), picos(1_000_000)))
+        Some((picos(1_000_000), picos(100_000)))
     );
     assert_eq!(
         rates(None, 200_001),
-        Some((picos(2_000_000), picos(2_000_000)))
+        Some((picos(2_000_000), picos(200_000)))
     );
+    let long = price.rates_of(None, 200_001).unwrap().cache_write_long;
+    assert_eq!(long, Some(picos(4_000_000)));
     assert_eq!(
         rates(Some(ServiceTier::Batch), 9),
         Some((picos(500_000), picos(50_000)))

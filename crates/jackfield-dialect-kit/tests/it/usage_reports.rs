@@ -66,16 +66,22 @@ fn a_report_that_cannot_be_true_is_mended_and_noted() {
             used(10, 4, 5),
             mended(),
         ),
+        // More than any reply has.
         (
-            vec![(used(u64::MAX, u64::MAX, u64::MAX), Some(u64::MAX))],
-            used(u64::MAX, u64::MAX, u64::MAX),
-            vec![],
+            vec![
+                (used(10, 4, 5), Some(u64::MAX)),
+                (used(u64::MAX, u64::MAX, u64::MAX), None),
+            ],
+            used(10, 4, 5),
+            mended(),
         ),
     ] {
         let told = come_to(&reports, None);
         assert_eq!(told, (Some(expected), notes), "{reports:?}");
     }
     assert_eq!(come_to(&[], Some("scale")), (None, vec![]));
+    let absurd = [(used(u64::MAX, 0, 1), None)];
+    assert_eq!(come_to(&absurd, None), (None, mended()));
 }
 
 #[test]

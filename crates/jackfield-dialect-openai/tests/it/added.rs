@@ -205,9 +205,10 @@ fn requests_of_a_conversation_share_a_key_that_a_client_can_set() {
         }),
         ..of(vec![Message::user(&*long)])
     };
-    let (added, body) = to_chat(&request, &openai);
-    assert_eq!(body["prompt_cache_key"], "mine");
-    assert!(!added.contains(&"prompt_cache_key"));
+    for (added, body) in [to_chat(&request, &openai), to_responses(&request, &openai)] {
+        assert_eq!(body["prompt_cache_key"], "mine");
+        assert!(!added.contains(&"prompt_cache_key"));
+    }
 }
 
 #[test]

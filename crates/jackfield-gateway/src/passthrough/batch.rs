@@ -6,7 +6,6 @@
 
 mod results;
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,8 +25,8 @@ use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::upstream_responses::UpstreamResponse;
 
 use self::results::{Batch, Lines};
+use super::batch_addresses::CLAUDE;
 use super::headers::is_encoded;
-use super::json;
 use super::record::{SpendingDraft, endpoint};
 use super::upstream_response::LIFETIME;
 use super::{RawRequest, ReceivedRequest};
@@ -352,23 +351,6 @@ pub(super) struct BatchUsage {
     pub(super) usage: Usage,
 }
 
-/// The edits by which the addresses of results in a reply are those of the gateway.
-pub(super) fn result_addresses(reply: &str, gateway: &str) -> Vec<(Range<usize>, String)> {
-    let mut edits = Vec::new();
-    for object in results::objects(reply) {
-        let members = json::members(object).unwrap_or_default();
-        if let Some(member) = json::only(&members, "results_url")
-            && let Some(url) = json::string(member.value)
-            && let Some(path) = url.find(CLAUDE).and_then(|at| url.get(at..))
-        {
-            let start = object.as_ptr().addr() - reply.as_ptr().addr() + member.range.start;
-            let moved = serde_json::Value::from(format!("{gateway}{path}"));
-            edits.push((start..start + member.value.len(), moved.to_string()));
-        }
-    }
-    edits
-}
-
 /// The endpoint that a record of a batch names.
 fn root_of(path: &str) -> &str {
     let mut roots = LOOKED_AT.iter();
@@ -386,8 +368,6 @@ fn is_below(rest: &str) -> bool {
 const CREATING: [&str; 2] = ["/v1/batches", CLAUDE];
 /// Those of batches.
 const LOOKED_AT: [&str; 3] = ["/v1/batches", CLAUDE, "/v1beta/batches"];
-/// That of Claude's batches.
-pub(super) const CLAUDE: &str = "/v1/messages/batches";
 /// How much of a document is read, in bytes.
 const MAX_DOCUMENT: usize = 64 << 20;
 /// The maximum length of an id, in bytes.

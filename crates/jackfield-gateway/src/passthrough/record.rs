@@ -195,7 +195,9 @@ impl SpendingDraft {
 
     /// The provider has reported this usage, if any.
     pub(super) fn used(&mut self, reports: &UsageReports) {
-        self.usage = reports.usage();
+        let usage = reports.usage();
+        // Some servers report nothing, or zeros.
+        self.usage = usage.filter(|usage| usage.total() > 0 || usage.billed.is_some());
         for note in reports.notes() {
             let (id, code, path) = (&self.record.id, &note.code, &note.path);
             tracing::warn!(%id, %code, path, "the usage of a reply is not as its provider said it");

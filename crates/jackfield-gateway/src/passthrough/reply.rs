@@ -7,7 +7,7 @@ use jackfield_dialect_claude::wire as claude;
 use jackfield_dialect_kit::serve::ServeError;
 use jackfield_dialect_kit::usage_reports::UsageReports;
 
-use super::batch;
+use super::batch_addresses::result_addresses;
 use super::json::{self, Member};
 use super::language::Language;
 use super::piece::{self, EventKind};
@@ -268,7 +268,7 @@ impl ReplyFilter {
         let members = json::members(text)?;
         let mut edits = self.document_edits(text, &members);
         if let Some(gateway) = &self.rules.results_at {
-            edits.extend(batch::result_addresses(text, gateway));
+            edits.extend(result_addresses(text, gateway));
         }
         (!edits.is_empty()).then(|| json::replace(text, edits))
     }

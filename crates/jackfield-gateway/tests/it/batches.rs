@@ -1,6 +1,7 @@
 //! Batches that are passed through: what their results used is counted once, for the client that created them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::Method;
 use jackfield_domain::price::{Money, Price, PriceList, PriceVariant, Rates, ServiceTier};
@@ -14,6 +15,11 @@ use crate::upstream::{PassingWorld, body_of, request};
 /// A world whose client `ann` has a budget and may use the files and batches of the provider, and the client `ben`, who may
 /// as well.
 fn world() -> (PassingWorld, Principal) {
+    world_at(None)
+}
+
+/// The same, at this public address.
+fn world_at(public: Option<&str>) -> (PassingWorld, Principal) {
     let rates = |input| Rates::new(Money::from_picos(input), Money::from_picos(input * 5));
     let variant = |above, tier, input| PriceVariant {
         above,
@@ -38,6 +44,7 @@ fn world() -> (PassingWorld, Principal) {
             prices.set("a", model, price.clone());
         }
         config.default_options.prices = Arc::new(prices);
+        config.public_url = public.map(Into::into);
     });
     let paths = [
         "/v1/batches",
@@ -285,6 +292,119 @@ async fn results_that_are_cut_off_are_counted_when_they_are_fetched_whole() {
     assert_eq!(counted(&world).await, []);
     look(&world, &ben, "/v1/messages/batches/b/results", &results).await;
     assert_eq!(counted(&world).await.len(), 3);
+}
+
+#[tokio::test]
+async fn results_whose_last_line_is_cut_are_not_counted() {
+    let (world, ben) = world();
+    let results = claude_results();
+    let cut = &results[..results.find("haiku").expect("a second result")];
+    look(&world, &ben, "/v1/messages/batches/b/results", cut).await;
+    assert_eq!(counted(&world).await, []);
+}
+
+#[tokio::test]
+async fn a_batch_that_was_created_elsewhere_is_counted_by_its_results_alone() {
+    let (world, ben) = world();
+    let usage = json!({"input_tokens": 2100, "output_tokens": 40});
+    let list = json!({"data": [openai_batch("completed", &usage)]}).to_string();
+    look(&world, &ben, "/v1/batches", &list).await;
+    look(
+        &world,
+        &world.client,
+        "/v1/files/file-out/content",
+        &openai_results(),
+    )
+    .await;
+    look(&world, &ben, "/v1/batches", &list).await;
+    let found = world.records().await;
+    let found: Vec<_> = found
+        .iter()
+        .map(|one| (&*one.principal, one.usage.total()))
+        .collect();
+    assert_eq!(found, [("ann", 2140)]);
+}
+
+#[tokio::test]
+async fn a_batch_is_not_counted_again_once_its_record_is_deleted() {
+    let (world, ben) = world();
+    create(
+        &world,
+        "/v1/batches",
+        &openai_batch("validating", &json!(null)),
+    )
+    .await;
+    let usage = json!({"input_tokens": 2100, "output_tokens": 40});
+    let over = openai_batch("completed", &usage).to_string();
+    let looks = [
+        ("/v1/batches/batch_1", &over),
+        ("/v1/files/file-out/content", &openai_results()),
+    ];
+    let mut counts = Vec::new();
+    for (path, reply) in [looks[0], looks[1], looks[0], looks[1]] {
+        look(&world, &ben, path, reply).await;
+        counts.push(world.records().await.len());
+        let engine = world.gateway.engine();
+        let later = engine.now().after(Duration::from_secs(1));
+        let log = engine.spending().expect("a log");
+        log.delete_before(later, 100).await.expect("a journal");
+    }
+    assert_eq!(counts, [1, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_batch_without_a_model_is_counted_by_its_results() {
+    let (world, ben) = world();
+    create(
+        &world,
+        "/v1/batches",
+        &openai_batch("validating", &json!(null)),
+    )
+    .await;
+    let usage = json!({"input_tokens": 2100, "output_tokens": 40});
+    let mut over = openai_batch("completed", &usage);
+    over["model"] = json!(null);
+    look(&world, &ben, "/v1/batches/batch_1", &over.to_string()).await;
+    assert_eq!(counted(&world).await, []);
+    look(
+        &world,
+        &ben,
+        "/v1/files/file-out/content",
+        &openai_results(),
+    )
+    .await;
+    let found = world.records().await;
+    let models: Vec<&str> = found.iter().map(|one| &*one.model.model).collect();
+    assert_eq!(models, ["gpt-2026-08-07"]);
+}
+
+#[tokio::test]
+async fn results_of_claude_are_fetched_whole_and_by_the_gateway() {
+    for (public, expected) in [
+        (None, ""),
+        (Some("https://gate.example"), "https://gate.example"),
+    ] {
+        let (world, ben) = world_at(public);
+        let one = |id: &str| {
+            let url = format!("https://api.anthropic.com/v1/messages/batches/{id}/results");
+            json!({"id": id, "type": "message_batch", "results_url": url})
+        };
+        let list = json!({"data": [one("msgbatch_1"), {"id": "b", "results_url": null}, one("msgbatch_2")]});
+        for sent in [one("msgbatch_1"), list] {
+            world
+                .upstream
+                .answer("application/json", &[sent.to_string().as_bytes()]);
+            let mut asked = request("/v1/messages/batches/msgbatch_1", "");
+            asked.method = Method::GET;
+            let prepared = world.gateway.passthrough_only(&ben, &asked).expect("open");
+            let reply = prepared.send().await.expect("a reply");
+            let body = body_of(reply).await.expect("a whole reply");
+            let moved = sent
+                .to_string()
+                .replace("https://api.anthropic.com", expected);
+            assert_eq!(String::from_utf8(body).expect("a text"), moved);
+        }
+    }
 }
 
 #[tokio::test]

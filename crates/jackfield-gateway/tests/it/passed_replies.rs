@@ -98,6 +98,17 @@ async fn the_models_name_is_the_clients() {
     let expected = document.replacen("\"b\"", "\"a/b\"", 1);
     check(asked_chat(JSON, NAMED), document, &expected, Some((3, 4))).await;
     check(asked_chat(JSON, PLAIN), document, document, Some((3, 4))).await;
+    // Nothing, and more than any reply has, is no report.
+    for usage in [
+        "{}",
+        "{\"prompt_tokens\":0,\"completion_tokens\":0}",
+        "{\"prompt_tokens\":1e30,\"completion_tokens\":1}",
+    ] {
+        let document = format!("{{\"model\":\"b\",\"usage\":{usage}}}");
+        check(asked_chat(JSON, PLAIN), &document, &document, None).await;
+    }
+    let texts = "{\"model\":\"b\",\"usage\":{\"prompt_tokens\":\"3\",\"completion_tokens\":\"4\"}}";
+    check(asked_chat(JSON, PLAIN), texts, texts, Some((3, 4))).await;
     let web_page = "<html>\"model\":\"b\"</html>";
     check(asked_chat(JSON, NAMED), web_page, web_page, None).await;
 }

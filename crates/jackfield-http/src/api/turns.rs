@@ -69,7 +69,7 @@ pub(crate) async fn post(
     let principal = owner::principal(&own.client, user.as_deref());
     let parts = request.take_message()?;
     let mut options = options(&gateway, &own.client, request, mode).await?;
-    let tags = tags.iter().flatten();
+    let tags = tags.as_object().into_iter().flatten();
     let tags = tags.map(|(name, value)| (&**name, value.as_str().unwrap_or_default()));
     options.tags = gateway.tags_of_headers(&headers, tags, user.as_deref());
     options.trace = trace_context(&headers);

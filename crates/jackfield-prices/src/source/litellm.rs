@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::json::{self, Fields, line_of};
 use super::partial::{PartialPrice, Unit};
-use super::{Match, PriceFile, Source, SourceModel, decimal};
+use super::{Match, NO_NAME, PriceFile, Source, SourceModel, decimal, is_name};
 use crate::line::is_day;
 
 pub(super) fn read(text: &str) -> PriceFile {
@@ -32,6 +32,8 @@ pub(super) fn read(text: &str) -> PriceFile {
     for (name, value) in &models {
         if !names.insert(name) {
             file.problem(true, || line_of(text, value), name, "is there twice");
+        } else if !is_name(name) {
+            file.problem(true, || line_of(text, value), name, NO_NAME);
         } else if name != SAMPLE && name != RULES {
             model(&mut file, text, (name, value), &mut fields);
         }

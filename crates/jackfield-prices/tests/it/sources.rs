@@ -184,6 +184,10 @@ fn an_entry_that_cannot_be_a_price_is_named_by_its_line() {
             "line 3: m: is there twice",
         ),
         ("{\n\"m\": 1\n}".to_owned(), "line 2: m: is not an object"),
+        (
+            "{\n\"my model\": {}\n}".to_owned(),
+            "line 2: my model: a name has letters, digits and signs of ASCII, and no space",
+        ),
         ("{\n\"m\": {\n".to_owned(), "line 3: this is not JSON"),
         ("prices".to_owned(), "line 1: this is not JSON"),
         (String::new(), "this is not JSON"),

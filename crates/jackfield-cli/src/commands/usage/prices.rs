@@ -49,8 +49,13 @@ fn one(asked: &ShowPrice) -> Result<Exit, CommandError> {
     } = model.clone();
     let Some(shown) = shown(&config, model.clone()) else {
         let message = format!("no price is known for {provider}/{name}");
+        let why = if config.is_listed_elsewhere(&model) {
+            "the list's price holds only at the vendor's own address, and this provider has another; "
+        } else {
+            ""
+        };
         let help = format!(
-            "add it to your configuration, in dollars for a million tokens: {}",
+            "{why}add it to your configuration, in dollars for a million tokens: {}",
             jackfield_engine::price_line(&model)
         );
         return Err(CommandError::new(Exit::Configuration, message).with_help(help));

@@ -1,12 +1,15 @@
 //! Fields that this dialect knows and the domain does not.
 
+use std::borrow::Cow;
+
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::extensions::{self, Placement, below};
 use jackfield_dialect_kit::pointer::set;
 use jackfield_domain::opaque::Extension;
 use serde_json::{Value, json};
 
-use crate::profile::Profile;
+use crate::chat::DIALECT as CHAT;
+use crate::profile::{Profile, fields};
 use crate::responses::{DIALECT, wire};
 use crate::tools::OURS_OF_TOOL;
 
@@ -48,6 +51,7 @@ pub(super) fn apply(
     profile: &Profile,
     notes: &mut Notes,
 ) {
+    let extensions = &own_cache_key(extensions, profile);
     // Models without reasoning refuse all fields about it.
     let reasons = !profile.efforts.is_empty();
     extensions::apply(
@@ -68,6 +72,25 @@ pub(super) fn apply(
             (is_free && set_in_body(body, first, tokens, json)).into()
         },
     );
+}
+
+/// The extensions, in which a client's key is one of Responses although it came by Chat Completions: both have the field.
+fn own_cache_key<'a>(extensions: &'a [Extension], profile: &Profile) -> Cow<'a, [Extension]> {
+    let is_other = |one: &Extension| {
+        let is_key = one.path.strip_prefix('/') == Some(fields::CACHE_KEY);
+        profile.cache_key && is_key && *one.dialect == *CHAT
+    };
+    if !extensions.iter().any(is_other) {
+        return extensions.into();
+    }
+    let own = extensions.iter().map(|one| match one {
+        one if is_other(one) => Extension {
+            dialect: DIALECT.into(),
+            ..one.clone()
+        },
+        one => one.clone(),
+    });
+    own.collect()
 }
 
 /// Adds to what the reply has to include; returns whether there is anything.

@@ -7,8 +7,8 @@ use jackfield_dialect_claude::wire as claude;
 use jackfield_dialect_kit::usage_reports::UsageReports;
 use jackfield_domain::price::{Price, ServiceTier};
 use jackfield_domain::usage::Usage;
-use serde_json::value::RawValue;
 
+use super::super::batch_addresses::{elements, objects};
 use super::super::json::{self, Member};
 use super::super::language::Language;
 use super::BatchUsage;
@@ -46,7 +46,12 @@ impl Lines {
         self.add(rest);
     }
 
+    /// All of it; nothing if the last line is cut off.
     pub(super) fn finish(mut self, price: PriceOf<'_>) -> Vec<BatchUsage> {
+        let last = std::str::from_utf8(&self.begun).map(str::trim);
+        if last.is_ok_and(|last| !last.is_empty() && json::members(last).is_none()) {
+            return Vec::new();
+        }
         self.end(price);
         self.used.finish()
     }
@@ -80,16 +85,6 @@ pub(super) fn batches(reply: &str, price: PriceOf<'_>) -> impl Iterator<Item = B
     objects(reply)
         .into_iter()
         .filter_map(move |one| batch(&json::members(one)?, price))
-}
-
-/// The objects of a reply: itself, or those of its list.
-pub(in super::super) fn objects(reply: &str) -> Vec<&str> {
-    let members = json::members(reply).unwrap_or_default();
-    let mut list = ["data", "operations"].iter();
-    match list.find_map(|name| elements(&members, name)) {
-        Some(list) => list.into_iter().map(RawValue::get).collect(),
-        None => vec![reply],
-    }
 }
 
 fn batch(members: &[Member<'_>], price: PriceOf<'_>) -> Option<Batch> {
@@ -241,10 +236,6 @@ fn model_name(name: &str) -> Arc<str> {
 
 fn inner<'a>(members: &[Member<'a>], name: &str) -> Option<Vec<Member<'a>>> {
     json::members(json::only(members, name)?.value)
-}
-
-fn elements<'a>(members: &[Member<'a>], name: &str) -> Option<Vec<&'a RawValue>> {
-    serde_json::from_str(json::only(members, name)?.value).ok()
 }
 
 /// The states in which a batch of OpenAI's uses no more.

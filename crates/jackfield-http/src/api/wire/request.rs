@@ -1,6 +1,6 @@
 //! Wire types of requests: messages with their options, client results, and answers to questions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jackfield_domain::block::Block;
@@ -52,8 +52,8 @@ pub(crate) struct PostTurn {
     pub(crate) if_busy: IfBusy,
     /// What usage is summed by, as in `X-Jackfield-Tags`, whose tags win. What is no text is no tag.
     #[serde(default)]
-    #[schema(value_type = BTreeMap<String, String>)]
-    pub(crate) tags: Option<BTreeMap<String, Value>>,
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    pub(crate) tags: Value,
     /// Who asks, if several people use one token: a name that says nothing of them.
     #[schema(max_length = 128)]
     pub(crate) user: Option<String>,
