@@ -255,8 +255,10 @@ impl Gateway {
         };
         if !used.is_empty() {
             let known = known.unwrap_or_else(|| (owner.clone(), false));
-            self.count_batch(counted_as, used, known).await?;
-            self.own_batch(&id, &owner, true).await
+            if self.count_batch(counted_as, used, known).await? {
+                self.own_batch(&id, &owner, true).await?;
+            }
+            Ok(())
         } else if known.is_none() {
             self.own_batch(counted_as, &owner, false).await
         } else {
@@ -299,15 +301,15 @@ impl Gateway {
         Ok(found.map(|found| (found.request, !found.is_background)))
     }
 
-    /// Records what a batch used, unless that was recorded before.
+    /// Records what a batch used, unless that was recorded before. Returns whether it is recorded.
     async fn count_batch(
         &self,
         id: &str,
         used: Vec<BatchUsage>,
         (owner, is_counted): (SpendingRecord, bool),
-    ) -> Result<(), JournalError> {
+    ) -> Result<bool, JournalError> {
         if is_counted {
-            return Ok(());
+            return Ok(true);
         }
         let now = self.engine().now();
         let provider = &owner.model.provider;
@@ -334,11 +336,12 @@ impl Gateway {
             };
             // What could not be stored is counted the next time.
             if self.engine().store_spending(&record).await.is_none() {
-                return Ok(());
+                return Ok(false);
             }
         }
         // New prices may part it in another way, and its records may be deleted before its results are.
-        self.own_batch(id, &owner, true).await
+        self.own_batch(id, &owner, true).await?;
+        Ok(true)
     }
 }
 
