@@ -212,7 +212,7 @@ pub const fn limit(limit: LimitKind) -> (&'static str, &'static str) {
         LimitKind::ActiveTime => ("the time of the turn is used up", "`active` under [budget]"),
         LimitKind::Cost => (
             "the money of the turn does not suffice",
-            "`cost` under [budget]",
+            "`cost` under [budget], or --max-cost",
         ),
         LimitKind::NoProgress => (
             "the same call had the same outcome again and again",

@@ -226,6 +226,9 @@ pub fn late(late: &LateOutcome) -> String {
 #[must_use]
 pub fn note(note: &Note) -> String {
     let done = match note.kind {
+        // What a reply said, not what was sent.
+        NoteKind::Approximated if note.code == "usage_mended" => "cannot be true, and is mended",
+        NoteKind::Dropped if note.code == "service_tier_unpriced" => "has no known price",
         NoteKind::Approximated => "is sent as something near it",
         NoteKind::Carried => "is sent in another place",
         NoteKind::Dropped if note.code == "cache_missed" => "is not read from the provider's cache",
