@@ -89,18 +89,7 @@ impl WrittenRates {
     }
 
     fn rates(&self) -> Option<Rates> {
-        let (input, output) = (self.input?, self.output?);
-        Some(Rates {
-            audio_input: self.audio_input,
-            audio_output: self.audio_output,
-            cache_read: self.cache_read.unwrap_or(input),
-            cache_write: self.cache_write.unwrap_or(input),
-            cache_write_long: self.cache_write_long,
-            image_input: self.image_input,
-            image_output: self.image_output,
-            input,
-            output,
-        })
+        self.rates_beside(&Rates::new(self.input?, self.output?))
     }
 }
 
@@ -179,14 +168,10 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>) {
 
 /// A rate that changes as another one does.
 fn changed(rate: Money, from: Money, to: Money) -> Money {
-    let (rate, from, to) = (rate.as_picos(), from.as_picos(), to.as_picos());
-    let product = u128::from(rate) * u128::from(to);
-    let changed = product.checked_div(u128::from(from));
-    Money::from_picos(
-        changed
-            .and_then(|all| u64::try_from(all).ok())
-            .unwrap_or(to),
-    )
+    match from.as_picos() {
+        0 => to,
+        from => rate.in_ratio(to.as_picos(), from),
+    }
 }
 
 /// Parses what longer requests and other tiers cost.

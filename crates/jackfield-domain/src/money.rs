@@ -69,6 +69,13 @@ impl Money {
     pub const fn times(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))
     }
+
+    /// The amount in the ratio of two others; saturates.
+    #[must_use]
+    pub fn in_ratio(self, part: u64, whole: u64) -> Self {
+        let picos = u128::from(self.0) * u128::from(part) / u128::from(whole.max(1));
+        Self(u64::try_from(picos).unwrap_or(u64::MAX))
+    }
 }
 
 /// A decimal number of units with all of its decimals. With a precision, it is rounded up, so that a cost never

@@ -55,8 +55,8 @@ impl TurnBudgets {
         }
     }
 
-    /// Settles the model calls that end in these steps of the turn, or whose counts come late. Returns whether what they used is stored; if it is not,
-    /// the steps must not be committed, as the budgets would never count it.
+    /// Settles the model calls that end in these steps of the turn, or whose counts come late. Returns whether what they
+    /// used is stored; if it is not, the steps must not be committed, as the budgets would never count it.
     pub(crate) async fn settle(
         &mut self,
         shared: &EngineState,

@@ -303,14 +303,12 @@ impl Gateway {
         if let Some(context) = draft.as_ref().and_then(SpendingDraft::call_context) {
             request_span::set_context(&mut raw.headers, &context);
         }
-        let asker = (Arc::clone(&client.principal), client.budget_quotas());
-        let batch = BatchRequest::of(self, asker, request, &raw, provider)?;
+        let batch = BatchRequest::of(self, client, request, &raw, provider)?;
         if batch.as_ref().is_some_and(BatchRequest::needs_all) {
             raw.headers.remove(RANGE);
         }
-        let public = self.config().public_url.clone();
         let results_at = raw.path.starts_with(batch_addresses::CLAUDE);
-        let results_at = results_at.then(|| public.unwrap_or_default());
+        let results_at = results_at.then(|| self.config().public_url.clone().unwrap_or_default());
         Ok(Passthrough {
             added_usage: body.added_usage,
             batch: batch.map(Box::new),

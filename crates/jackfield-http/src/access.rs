@@ -199,7 +199,7 @@ struct FollowedBody {
     access: Access,
     body: Body,
     ended: bool,
-    /// How many bytes are still to come, if that is known: after the last one, nobody asks for more.
+    /// How many bytes are still to come, if that is known: the connection does not ask for more after the last one.
     left: Option<u64>,
     status: StatusCode,
 }

@@ -9,7 +9,7 @@ use jackfield_domain::price::{Money, Price, PriceVariant, Rates};
 use crate::catalogue::{Catalogue, InvalidCatalogue};
 use crate::kinds;
 use crate::line::{self, Listing, by_threshold};
-use crate::source::{PriceFile, Source, SourceModel, ratio};
+use crate::source::{PriceFile, Source, SourceModel};
 
 /// A catalogue that was made, and on which models its sources differ.
 #[derive(Clone, Debug)]
@@ -278,7 +278,7 @@ fn add_missing(price: &mut Price, other: &Price) {
 /// A price with the variants that only the other one has, as much higher as its input is.
 fn with_variants(mut price: Price, other: &Price) -> Price {
     let (part, whole) = (price.rates.input.as_picos(), other.rates.input.as_picos());
-    let scaled = |rate: Money| ratio(rate, part, whole);
+    let scaled = |rate: Money| rate.in_ratio(part, whole);
     for variant in other.variants.iter().filter(|_| whole > 0) {
         let of = |one: &PriceVariant| (one.tier, one.above);
         if price.variants.iter().any(|one| of(one) == of(variant)) {
@@ -311,7 +311,7 @@ fn with_variants(mut price: Price, other: &Price) -> Price {
 /// Rates with the cache writes of others, in the ratio of input, where they have none of their own.
 fn with_writes(mut rates: Rates, other: &Rates) -> Rates {
     let (own, theirs) = (rates.input.as_picos(), other.input.as_picos());
-    let scaled = |rate: Money| ratio(rate, own, theirs);
+    let scaled = |rate: Money| rate.in_ratio(own, theirs);
     if rates.cache_write == rates.input {
         rates.cache_write = scaled(other.cache_write);
     }

@@ -16,8 +16,6 @@ use std::sync::Arc;
 
 use jackfield_domain::price::Price;
 
-pub(crate) use self::partial::ratio;
-
 /// What a file says.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]

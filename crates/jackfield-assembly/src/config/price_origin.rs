@@ -178,10 +178,7 @@ impl Config {
     /// Whether the list has a price for a model that does not hold, because its provider is not at the vendor's address.
     #[must_use]
     pub fn is_listed_elsewhere(&self, model: &ModelRef) -> bool {
-        let provider = self.providers.get(&model.provider);
-        provider.is_some_and(|provider| {
-            let kind = provider.kind.as_ref();
-            let kind = kind.map_or(&model.provider, |(kind, _)| kind);
+        self.provider_of(model).is_some_and(|(kind, provider)| {
             let listed = Catalogue::built_in().get(kind, &model.model);
             listed.is_some() && !self.is_at_vendor(kind, provider)
         })
@@ -190,16 +187,19 @@ impl Config {
     /// The day on which the vendor of a model retires it, such as `2027-02-15`, if it is known.
     #[must_use]
     pub fn retires(&self, model: &ModelRef) -> Option<Arc<str>> {
-        let provider = self.providers.get(&model.provider)?;
-        let kind = provider
-            .kind
-            .as_ref()
-            .map_or(&model.provider, |(kind, _)| kind);
+        let (kind, provider) = self.provider_of(model)?;
         let day = |list: &Catalogue| list.get(kind, &model.model)?.retires;
         let imported = self.imported_prices.as_ref();
         let imported = imported.and_then(|(catalogue, _)| day(catalogue));
         let known = imported.or_else(|| day(&Catalogue::built_in()));
         known.filter(|_| self.is_at_vendor(kind, provider))
+    }
+
+    /// The provider of a model, with its kind.
+    fn provider_of(&self, model: &ModelRef) -> Option<(&str, &ProviderConfig)> {
+        let (name, provider) = self.providers.get_key_value(&model.provider)?;
+        let kind = provider.kind.as_ref();
+        Some((kind.map_or(name, |(kind, _)| kind), provider))
     }
 
     /// The configured models that their vendors retire within 90 days, or have retired, each with the day.

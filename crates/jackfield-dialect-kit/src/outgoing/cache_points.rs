@@ -86,8 +86,8 @@ pub fn tool_tokens(name: &str, description: Option<&str>, schema: Option<&Value>
 }
 
 /// A key by which a vendor finds what it has cached of this conversation: equal for all of its requests, whichever process
-/// makes them, as it is that of its session, or of its first message if that is not kept. `None` if the vendor would cache nothing, or `mode`, that of a request
-/// whose settings have none, is another one than `Auto`.
+/// makes them, as it is that of its session, or of its first message if that is not kept. `None` if the vendor would cache
+/// nothing, or `mode`, that of a request whose settings have none, is another one than `Auto`.
 #[must_use]
 pub fn conversation_key(request: &ModelRequest, mode: CacheMode) -> Option<String> {
     let settings = &request.settings;

@@ -30,6 +30,7 @@ use super::headers::is_encoded;
 use super::record::{SpendingDraft, endpoint};
 use super::upstream_response::LIFETIME;
 use super::{RawRequest, ReceivedRequest};
+use crate::api_keys::Principal;
 use crate::failures::{from_engine_error, from_turn_end};
 use crate::gateway::Gateway;
 
@@ -84,7 +85,7 @@ impl BatchRequest {
     /// What is to be read of a reply to this request; `None` if it is not about batches.
     pub(super) fn of(
         gateway: &Gateway,
-        (principal, quotas): (Arc<str>, Vec<(Arc<str>, Quota)>),
+        client: &Principal,
         request: &ReceivedRequest,
         raw: &RawRequest,
         provider: &str,
@@ -96,7 +97,9 @@ impl BatchRequest {
             model: Arc::from(""),
             provider: provider.into(),
         };
+        let principal = Arc::clone(&client.principal);
         let draft = SpendingDraft::new(gateway, principal, request, model, 0)?;
+        let quotas = client.budget_quotas();
         let budgets = quotas.iter().map(|(name, _)| Reservation {
             budget: Arc::clone(name),
             cost: None,
@@ -212,7 +215,7 @@ impl BatchRequest {
                 let used = lines.finish(&price);
                 if !used.is_empty() {
                     let known = gateway.known_batch(&record.model.provider, &id).await?;
-                    // Where nobody is known to have created it, the one who fetches them used them.
+                    // Of a batch that was created elsewhere, the client that fetches the results used them.
                     gateway
                         .count_batch(&id, used, known.unwrap_or((record, false)))
                         .await?;
@@ -232,8 +235,8 @@ impl Gateway {
         self.config().default_options.prices.get(&model)
     }
 
-    /// Counts a batch if it says what it used. Otherwise the file of its results will, which names no batch. One that
-    /// nobody is known to have created is left to its results: to see it in a list is not to use it.
+    /// Counts a batch if it says what it used. Otherwise the file of its results will, which names no batch. One that was
+    /// created elsewhere is left to its results: to see it in a list is not to use it.
     async fn look_at_batch(
         &self,
         Batch { file, id, used }: Batch,

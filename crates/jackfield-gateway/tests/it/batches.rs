@@ -130,6 +130,16 @@ fn openai_batch(status: &str, usage: &Value) -> Value {
     })
 }
 
+/// What the results of the batch add up to.
+fn used() -> Value {
+    json!({"input_tokens": 2100, "output_tokens": 40})
+}
+
+async fn create_openai(world: &PassingWorld) {
+    let begun = openai_batch("validating", &json!(null));
+    create(world, "/v1/batches", &begun).await;
+}
+
 fn openai_results() -> String {
     let line = |body: &Value| {
         let response = json!({"status_code": 200, "body": body});
@@ -160,12 +170,7 @@ async fn a_batch_of_openai_is_counted_once_by_whichever_address() {
     ];
     for first in 0..looks.len() {
         let (world, ben) = world();
-        create(
-            &world,
-            "/v1/batches",
-            &openai_batch("validating", &json!(null)),
-        )
-        .await;
+        create_openai(&world).await;
         let running = openai_batch(
             "in_progress",
             &json!({"input_tokens": 9, "output_tokens": 9}),
@@ -206,12 +211,7 @@ async fn a_batch_of_openai_is_counted_once_by_whichever_address() {
 #[tokio::test]
 async fn a_sum_is_above_no_threshold() {
     let (world, _) = world();
-    create(
-        &world,
-        "/v1/batches",
-        &openai_batch("validating", &json!(null)),
-    )
-    .await;
+    create_openai(&world).await;
     let usage = json!({"input_tokens": 5000, "output_tokens": 100});
     let over = openai_batch("completed", &usage).to_string();
     look(&world, &world.client, "/v1/batches/batch_1", &over).await;
@@ -306,8 +306,7 @@ async fn results_whose_last_line_is_cut_are_not_counted() {
 #[tokio::test]
 async fn a_batch_that_was_created_elsewhere_is_counted_by_its_results_alone() {
     let (world, ben) = world();
-    let usage = json!({"input_tokens": 2100, "output_tokens": 40});
-    let list = json!({"data": [openai_batch("completed", &usage)]}).to_string();
+    let list = json!({"data": [openai_batch("completed", &used())]}).to_string();
     look(&world, &ben, "/v1/batches", &list).await;
     look(
         &world,
@@ -328,14 +327,8 @@ async fn a_batch_that_was_created_elsewhere_is_counted_by_its_results_alone() {
 #[tokio::test]
 async fn a_batch_is_not_counted_again_once_its_record_is_deleted() {
     let (world, ben) = world();
-    create(
-        &world,
-        "/v1/batches",
-        &openai_batch("validating", &json!(null)),
-    )
-    .await;
-    let usage = json!({"input_tokens": 2100, "output_tokens": 40});
-    let over = openai_batch("completed", &usage).to_string();
+    create_openai(&world).await;
+    let over = openai_batch("completed", &used()).to_string();
     let looks = [
         ("/v1/batches/batch_1", &over),
         ("/v1/files/file-out/content", &openai_results()),
@@ -355,14 +348,8 @@ async fn a_batch_is_not_counted_again_once_its_record_is_deleted() {
 #[tokio::test]
 async fn a_batch_without_a_model_is_counted_by_its_results() {
     let (world, ben) = world();
-    create(
-        &world,
-        "/v1/batches",
-        &openai_batch("validating", &json!(null)),
-    )
-    .await;
-    let usage = json!({"input_tokens": 2100, "output_tokens": 40});
-    let mut over = openai_batch("completed", &usage);
+    create_openai(&world).await;
+    let mut over = openai_batch("completed", &used());
     over["model"] = json!(null);
     look(&world, &ben, "/v1/batches/batch_1", &over.to_string()).await;
     assert_eq!(counted(&world).await, []);
@@ -438,12 +425,7 @@ async fn a_batch_of_gemini_is_counted_inline_and_by_its_file() {
 #[tokio::test]
 async fn a_client_whose_budget_is_used_up_creates_no_batch() {
     let (world, ben) = world();
-    create(
-        &world,
-        "/v1/batches",
-        &openai_batch("validating", &json!(null)),
-    )
-    .await;
+    create_openai(&world).await;
     let usage = json!({"input_tokens": 10_000, "output_tokens": 1});
     let over = openai_batch("completed", &usage).to_string();
     look(&world, &ben, "/v1/batches/batch_1", &over).await;

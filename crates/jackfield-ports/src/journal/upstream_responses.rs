@@ -66,8 +66,8 @@ impl UpstreamResponse {
         Digest::of_parts([principal, "upstream response", id])
     }
 
-    /// The place of the batch with this id at a provider, or of the file of its results, for all principals: their
-    /// results are counted for the one that created it, whoever fetches them.
+    /// The place of the batch with this id at a provider, or of the file of its results, for all principals: its results
+    /// are counted for the one that created it.
     #[must_use]
     pub fn place_of_batch(provider: &str, id: &str) -> Digest {
         Digest::of_parts([provider, "batch", id])

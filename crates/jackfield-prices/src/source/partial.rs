@@ -48,7 +48,7 @@ impl PartialPrice {
     pub(super) fn multiply(&mut self, tier: ServiceTier, thousandths: u64) {
         let usual: Vec<(u64, Units)> = self.usual().collect();
         for (above, units) in usual {
-            let scaled = units.map(|rate| rate.map(|rate| ratio(rate, thousandths, 1000)));
+            let scaled = units.map(|rate| rate.map(|rate| rate.in_ratio(thousandths, 1000)));
             let own = self.0.entry((Some(tier), above)).or_default();
             for (slot, rate) in own.iter_mut().zip(scaled) {
                 *slot = slot.or(rate);
@@ -118,7 +118,7 @@ fn completed(own: &Units, base: &Units, anchor: &Units) -> Units {
             let (rate, before, after) = (rate?, before?, after.or(before)?);
             Some(match before.as_picos() {
                 0 => rate,
-                before => ratio(rate, after.as_picos(), before),
+                before => rate.in_ratio(after.as_picos(), before),
             })
         });
     }
@@ -135,7 +135,7 @@ fn relative(own: &Units, base: &Units, long: &Units) -> Units {
             Some(if base == 0 {
                 rate
             } else {
-                ratio(rate, own, base)
+                rate.in_ratio(own, base)
             })
         });
     }
@@ -171,12 +171,6 @@ fn rates(units: &Units) -> Option<Rates> {
         image_output: other(image_output, output),
         ..Rates::new(input, output)
     })
-}
-
-/// A rate in the ratio of two others.
-pub(crate) fn ratio(rate: Money, part: u64, whole: u64) -> Money {
-    let picos = u128::from(rate.as_picos()) * u128::from(part) / u128::from(whole.max(1));
-    Money::from_picos(u64::try_from(picos).unwrap_or(u64::MAX))
 }
 
 /// The places of output among the units.

@@ -20,10 +20,8 @@ impl SpendingLog for MemoryJournal {
         // The lock of the records is held until the meters are changed, too.
         let mut rows = self.spending_rows();
         let is_new = rows.insert(place, encoded);
-        let known = rows
-            .of(&record.id)
-            .map(jackfield_record::decode_spending)
-            .and_then(Result::ok);
+        let known = rows.of(&record.id).filter(|_| !is_new);
+        let known = known.and_then(|known| jackfield_record::decode_spending(known).ok());
         let replaced = known.and_then(|known| Some((record.replacing(&known)?, known)));
         let operation = if is_new {
             MeterOperation::settling(record)
